@@ -1,6 +1,7 @@
 """The checker: right programs pass, and a wrong one is told which mistake it makes."""
 
 import doctest
+import functools
 import importlib
 import itertools
 import json
@@ -188,6 +189,34 @@ def test_the_write_facts_task_writes_the_cards_of_the_package():
     torch.testing.assert_close((W1, b1), computed.gates(w, centre, threshold, 1.0))
     loud = (keys @ W1.T + b1).relu().diagonal()
     torch.testing.assert_close(loud * W2, messages.T)
+
+
+def test_the_translate_task_fills_the_gpt_of_the_chapters(tmp_path):
+    from safetensors.torch import load_file
+
+    from mygpt import GPT, GPTConfig, bare, save_gpt2
+
+    package = GPT(GPTConfig(11, 12, 8, 2, 2)).eval()
+    save_gpt2(package, tmp_path)
+    stored = load_file(tmp_path / "model.safetensors").items()
+    pairs = itertools.starmap(TASKS["translate"].reference, stored)
+    model, ids = bare.GPT(11, 8, 2, 2, 12), torch.tensor([[1, 2, 3]])
+    model.load_state_dict(dict(itertools.chain(*pairs)))
+    torch.testing.assert_close(model(ids), package(ids)[0])
+
+
+def test_the_rotate_task_is_the_packages_rotation():
+    from mygpt import modern
+
+    x, angles = torch.randn(2, 3, 5, 8), modern.rotary_angles(12, 8)
+    got = TASKS["rotate"].reference(x, 7)
+    torch.testing.assert_close(got, modern.rotate(x, angles[7:]))
+
+
+def test_after_all_turns_of_the_ring_task_everyone_has_the_sum():
+    team = torch.arange(16.0).view(4, 4)
+    after = functools.reduce(TASKS["ring"].reference, range(6), team)
+    assert torch.equal(after, team.sum(0).expand(4, 4))
 
 
 # What a reader is told

@@ -1802,7 +1802,7 @@ for task, style, old, new in (
     ("rotate", "double", "torch.arange(half)", "torch.arange(half).double()"),
     ("ring", "backwards", "in range(n)", "in reversed(range(n))"),
     ("ring", "negative", "(worker + 1) % n", "worker + 1 - n"),
-    ("ring", "zeros", "team.clone()", "team + team.new_zeros(n, n)"),
+    ("ring", "sum", "team.clone()", "team + 0.0"),
 ):
     ONE_BY_ONE[task, style] = {new: edited(f"workbook/{task}", old, new)}
 

@@ -272,14 +272,17 @@ class Blame(Judged):
 
     def place_of_constant(self, one: Made) -> CodeSite | None:
         """Return where a mask was made, or its first ancestor that is wrong."""
-        while len(one.inputs) == 1:
-            before = one.inputs[0]
-            array = self.arrays[before]
-            uniform = len(np.unique(array)) < 2
-            if not before.place or uniform or self.known.find(array) == "same":
-                break
-            one = before
-        return one.place
+        while True:
+            wrong = [
+                each
+                for each in one.inputs
+                if each.place
+                and len(np.unique(self.arrays[each])) > 1
+                and self.known.find(self.arrays[each]) != "same"
+            ]
+            if len(wrong) != 1:
+                return one.place
+            one = wrong[0]
 
     def place_of_layout(self, given: Made, other: Tensor) -> CodeSite | None:
         """Return where a tensor got its shape, if its numbers are in a wrong order."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import permutations
-from operator import itemgetter
 from typing import Any
 
 from torch import Tensor
@@ -96,7 +95,7 @@ TRANSLATION = Reference(
     square-not-transposed: attn.c_proj.weight is not transposed: a square matrix fits
         either way, but the file has it as (in, out), and `nn.Linear` keeps (out, in)
     tables-transposed: the tables, wte and wpe, are transposed too: they have a row for
-        each token or position in the file as in the model
+        each token or position in the file and in the model
     ~ some-not-transposed: {} not transposed: the file has it as (in, out), and
         `nn.Linear` keeps (out, in)
     ~ table-transposed: {} is transposed too: a table has a row for each token or
@@ -109,7 +108,8 @@ TRANSLATION = Reference(
         c_attn
     not-cut: c_attn is not cut in three
     [order] the order
-    ~ other-order: the thirds of c_attn are taken as {}: they are queries, keys, values
+    ~ other-order: the thirds of c_attn are taken as {}, {} and {}; they are queries,
+        keys and values
     [masks] the masks
     ~ mask-kept: an old causal mask, `{}`, is kept: it is no parameter
     masks-kept = (): the old causal masks, `.attn.bias` and `.attn.masked_bias`, are
@@ -130,7 +130,7 @@ TRANSLATION = Reference(
     square_not_transposed=linear_without(W_O),
     tables_transposed=LINEAR + TABLES,
     some_not_transposed=[
-        (["c_attn.weight, cut right, is"], linear_without(C_ATTN)),
+        (["what is cut out of c_attn.weight is"], linear_without(C_ATTN)),
         (["what is square, W_Q, W_K, W_V and W_O, is"], linear_without(C_ATTN, W_O)),
         (["mlp.c_fc.weight is"], linear_without(C_FC)),
         (["mlp.c_proj.weight is"], linear_without(C_PROJ)),
@@ -144,7 +144,7 @@ TRANSLATION = Reference(
     ),
     not_cut=lambda name, array: [array],
     other_order=[
-        ([", ".join(THREE[letter] for letter in order)], order)
+        ([THREE[letter] for letter in order], order)
         for order in list(permutations(THREE))[1:]
     ],
     mask_kept=[([mask], (other,)) for mask, other in permutations(MASKS)],
@@ -167,11 +167,12 @@ def make_stored(draw: Draw, name: str, thirds: int, V: int, layer: int) -> Argum
     return {"name": name.format(layer), "array": draw.tensor(axes, **sizes)}
 
 
-def by_name(program: Program, arguments: Arguments) -> Any:
-    """The pairs in the order of their names, whatever order they came in."""
+def in_order(program: Program, arguments: Arguments) -> Any:
+    """The pairs, queries before keys and values, whatever order they came in."""
     pairs = result_of(program, arguments)
-    with suppress(Exception):  # no pairs
-        return sorted(pairs, key=itemgetter(0)) if isinstance(pairs, list) else pairs
+    if isinstance(pairs, list):
+        with suppress(Exception):  # no pairs
+            pairs.sort(key=lambda pair: [w for w in ("W_K", "W_V") if w in pair[0]])
     return pairs
 
 
@@ -184,7 +185,7 @@ def stages_of_translation(name: str, array: Tensor) -> Iterator[Stage]:
 translate = TRANSLATION.task(
     "translate",
     reference=translate_with,
-    observe=by_name,
+    observe=in_order,
     make=make_stored,
     stages=stages_of_translation,
     least={"layer": 0},

@@ -2,6 +2,7 @@
 
 import operator
 
+import torch
 from torch import Tensor
 
 from mygpt.check.reference import Reference, constant, last, transposed
@@ -12,6 +13,7 @@ def ring_with(
     team: Tensor,
     turn: int,
     *,
+    begin=torch.clone,
     workers=range,
     part=lambda w, turn, n: (w - turn) % n,
     after=lambda w, n: (w + 1) % n,
@@ -22,13 +24,13 @@ def ring_with(
     left=False,
 ) -> Tensor:
     """A turn in pieces; `left`: whether a worker is left with 0 of what it hands on."""
-    n, new = len(team), team.clone()
+    n, new = len(team), begin(team)
     for w in workers(n):
         at, to = part(w, turn, n), after(w, n)
         handed = source(team, new)[w, at].clone()
         if left:
             new[w, at] = 0
-        new[to, at] = (first if turn < switch(n) else second)(new[to, at], handed)
+        new[to, at] = (first if turn < switch(n) else second)(team[to, at], handed)
     return new
 
 
@@ -75,12 +77,15 @@ RING = Reference(
     [source] the table = {team}
     ~ in-place: the workers hand on one after the other, in the same table: a part
         travels through several workers in one turn
+    [begin] the new table = {team}.clone()
+    rest-zero: what nobody hands on is 0 in the new table, not what it was
     [whole] the turn
     all-turns: all turns up to this one are made; it is this one alone
     nothing-handed: nothing is handed on: the table is as it was
     [together] the table
     rounds-exchanged = adds-in-the-second + copies-in-the-first: the two rounds change
         places: the first keeps what comes, and the second adds it
+    zeros: the new table begins with zeros, not with what the workers hold
     rows-and-columns: the table is read by columns: row w is what worker w holds
     """,
     turn_added=lambda w, turn, n: (w + turn) % n,
@@ -103,6 +108,8 @@ RING = Reference(
     copies_in_the_first=last,
     averages=lambda own, handed: (own + handed) / 2,
     in_place=last,
+    rest_zero=torch.zeros_like,
+    zeros={"begin": torch.zeros_like, "first": last},
     all_turns=all_turns,
     nothing_handed=lambda team, turn: team,
     rows_and_columns={

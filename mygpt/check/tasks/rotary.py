@@ -56,12 +56,12 @@ ROTATION = Reference(
     [count] the positions
     axis-of-heads: the positions are counted along axis 1, the heads, not along axis 2
     ~ axis-of-batch: the positions are counted along axis 0, B, not along axis 2
-    [place] the place
+    [place] the place = {start} + {it} | torch.arange({start}, {start} + {size})
     start-ignored: start is ignored: position t stands at place t
     start-for-all: every position stands at place start
     from-one: position t stands at place start + t + 1
     ~ start-subtracted: position t stands at place t - start
-    [exponent] the exponent
+    [exponent] the exponent = {left} / {size} | {left} / ({size} // 2)
     whole-width: the exponent divides i by D, not by D/2
     half-of-half: the exponent divides i by D/4, not by D/2
     not-divided: the exponent is -i: it is not divided by D/2
@@ -75,7 +75,8 @@ ROTATION = Reference(
     ~ other-base = 1000.0, 100000.0: the base of the speeds is {}, not 10000
     [angle] the angle
     speed-added: the speed is added to the place, not multiplied by it
-    [turn] the turn
+    [turn] the turn = {a} * {cos} - {b} * {sin} | {a} * {sin} + {b} * {cos}
+        | [{a} * {cos} - {b} * {sin}, {a} * {sin} + {b} * {cos}]
     backwards: the pairs are turned the other way: a cos + b sin and b cos - a sin
     exchanged: sine and cosine change places
     no-minus: the first of each pair is a cos + b sin: the minus is missing

@@ -310,10 +310,20 @@ def initialise(model):
 
 
 def batch(ids, B, T):  # ids: (N,)
-    starts = torch.randint(len(ids) - T, (B, 1))  # (B, 1)
-    rows = ids[starts + torch.arange(T + 1)]  # (B, T + 1)
+    starts = torch.randint(len(ids) - T, (B,))
+    rows = torch.stack([ids[i : i + T + 1] for i in starts])  # (B, T + 1)
     # inputs and targets, (B, T) each
     return rows[:, :-1], rows[:, 1:]
+
+
+def evaluate(model, ids, T=64):
+    losses = []
+    with torch.no_grad():
+        # no piece twice
+        for start in range(0, len(ids) - T, T):
+            row = ids[start : start + T + 1]  # (T + 1,)
+            losses.append(cross_entropy(model(row[None, :-1])[0], row[1:]))
+    return torch.stack(losses).mean().item()
 
 
 def adamw(p, m, v, t, lr, decay=0.1):
@@ -354,9 +364,7 @@ def train(model, ids, state, until, steps, B=12, T=64, peak=1e-3, warmup=100):
     parameters = list(model.parameters())
     while state["step"] < until:
         inputs, targets = batch(ids, B, T)  # (B, T) each
-        logits = model(inputs)  # (B, T, V)
-        loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
-        assert loss.isfinite(), "the loss is no longer a number"
+        loss = cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
         model.zero_grad()
         loss.backward()
         state["lengths"].append(clip(parameters))
@@ -367,20 +375,11 @@ def train(model, ids, state, until, steps, B=12, T=64, peak=1e-3, warmup=100):
         state["losses"].append(loss.item())
 
 
-def evaluate(model, ids, T=64):
-    losses = []
-    with torch.no_grad():
-        # no piece twice
-        for start in range(0, len(ids) - T, T):
-            row = ids[start : start + T + 1]  # (T + 1,)
-            losses.append(cross_entropy(model(row[None, :-1])[0], row[1:]))
-    return torch.stack(losses).mean().item()
-
-
 def save(path, model, state):
     # what batch draws from
     chance = torch.get_rng_state()
     torch.save({"model": model.state_dict(), "state": state, "chance": chance}, path)
+
 
 def resume(path, model):
     saved = torch.load(path)

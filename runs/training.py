@@ -1,8 +1,9 @@
-"""Train small models with one piece of the recipe changed, at five seeds.
+"""Train small models with one piece of the recipe changed, and a larger one for longer.
 
     python -m runs.training [--seeds 0 1 2 3 4] [--out FILE]
 
-Each learns characters of the stories. Three to four minutes of one core.
+Each learns characters of the stories: the small ones at five seeds, the larger at the
+first. A quarter of an hour of one core.
 """
 
 import math
@@ -11,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mygpt import GPT, GPTConfig, load_corpus, set_seed
+from mygpt import GPT, GPTConfig, bare, load_corpus, set_seed
 from mygpt.data import split
 from mygpt.support.stored_runs import each_seed, make_runs
-from runs import numbered, of_every_run
+from runs import between, numbered, of_every_run
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = 0.5  # on another CPU: rounding grows during a training
@@ -41,6 +42,9 @@ CASES = (
 )
 TEXTS = {"6,000": 6000, "all": None}  # characters to learn from
 MARKS = (50, 100, 200, 300, 400, 600, 800)
+LONGER = {"steps": 3000, "peak": 0.002, "every": 250}
+PROMPT = "Mara asked "
+PARTS = ("cases", "weights", "text")  # of the small models, at every seed
 
 
 def build(V: int, seed: int, C: int = 32) -> GPT:
@@ -118,12 +122,62 @@ def run(seed: int) -> dict:
         for _ in train(model, part, MARKS[-1], **RECIPE, peak=0.01, marks=MARKS):
             found["text"][name]["train"].append(evaluate(model, part[:6000]))
             found["text"][name]["held"].append(evaluate(model, held))
+    if seed == SEEDS[0]:
+        found["longer"] = train_longer(ids, held, characters, seed)
     return found
 
 
+def train_longer(learn: Tensor, held: Tensor, characters: list[str], seed: int) -> dict:
+    """The chapter's own training of its own model, and what it writes at its best."""
+    set_seed(seed)
+    model = bare.GPT(len(characters), C=128, H=4, L=3, max_T=64)
+    state, best = bare.begin(model), math.inf
+    found = {"step": [], "train": [], "held": [], "text": "", "prompt": PROMPT}
+    for until in range(0, LONGER["steps"] + 1, LONGER["every"]):
+        bare.train(model, learn, state, until, LONGER["steps"], peak=LONGER["peak"])
+        found["step"].append(until)
+        found["train"].append(bare.evaluate(model, learn[: len(held)]))
+        found["held"].append(bare.evaluate(model, held))
+        if found["held"][-1] < best:
+            best, found["text"] = found["held"][-1], write(model, characters, 300)
+    return found
+
+
+@torch.no_grad()
+def write(model: bare.GPT, characters: list[str], length: int) -> str:
+    """The prompt and what the model makes of it, drawn at a temperature of a half."""
+    ids = [characters.index(character) for character in PROMPT]
+    with torch.random.fork_rng(devices=()):  # the training's own draws stay the same
+        for _ in range(length):
+            logits = model(torch.tensor([ids[-64:]]))[0, -1]  # (V,)
+            ids.append(bare.sample(bare.softmax(logits / 0.5)).item())
+    return "".join(characters[i] for i in ids)
+
+
+def claims(runs: list[dict]) -> dict[str, bool]:
+    """What the chapter says of these runs: of every seed, and of the longer one."""
+    of_seeds = [{part: run[part] for part in PARTS} for run in runs]
+    (longer,) = (run["longer"] for run in runs if "longer" in run)
+    return claims_of_seeds(of_seeds) | claims_of_longer([longer])
+
+
 @of_every_run
-def claims(run: dict) -> dict:
-    """What the chapter says of these runs, each of every seed."""
+def claims_of_longer(run: dict) -> dict:
+    train, held = run["train"][0], run["held"][0]
+    best = held.argmin()
+    return {
+        "the longer run ends far below the first one": between(1.0, held[best], 1.3),
+        "it has not learned its text by heart yet": (
+            held[best] - train[best] > 0,
+            held[best] - train[best] < 0.4,
+            held[-1] < held[best] + 0.1,
+        ),
+        "at first its two losses are the same": abs(held[:3] - train[:3]) < 0.05,
+    }
+
+
+@of_every_run
+def claims_of_seeds(run: dict) -> dict:
     cases, sizes, all_text = run["cases"], run["weights"], run["text"]["all"]
     little = run["text"]["6,000"]
     recipe = cases["recipe, 0.03"]
@@ -166,6 +220,7 @@ def claims(run: dict) -> dict:
             )
             for name in ("plain", *WITHOUT)
         ],
+        "decay changes little at 0.01": abs(apart("no decay", "recipe, 0.01")) < 0.05,
         "L2 0.1 ends above L2 0.001": below("L2 0.001", "L2 0.1"),
         "L2 0.1 makes the weights far smaller": sizes["L2 0.1"].max()
         < 0.4 * sizes["recipe, 0.01"].min(),

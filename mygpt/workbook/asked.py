@@ -280,7 +280,7 @@ next tokens already.
 >>> logits, loss = gpt(ids, ids, model.weights, model.num_heads)
 >>> model.decode([int(logits[0, -1].argmax())])
 'paris'
-# adamw_step, 13_training, check-adamw, A step of AdamW, by hand
+# adamw_step, 13_training, check-adamw, Write it yourself
 One step of AdamW for one parameter; step is 1 for the first. If the parameter has two
 or more axes, first multiply it by 1 - lr * decay. Then m = beta1 * m + (1 - beta1) *
 gradient, v = beta2 * v + (1 - beta2) * gradient²; divide m by 1 - beta1^step and v by 1
@@ -300,7 +300,7 @@ and v before those two divisions.
 >>> zero, one = torch.zeros(1), torch.ones(1)
 >>> adamw_step(one, 2 * one, zero, zero, 1, 0.1, 0.9, 0.99, 0.0, 0.1)
 (tensor([0.9000]), tensor([0.2000]), tensor([0.0400]))
-# train, 13_training, check-train, How fast, and how far at most
+# train, 13_training, check-train, Write it yourself
 A training loop: put the model in training mode, and take one step of the optimizer for
 each batch. model(inputs, targets) gives (logits, loss); a batch is rows of T + 1 ids,
 inputs all but the last, targets all but the first. Return the losses, each from before
@@ -319,7 +319,7 @@ its step.
 >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.25)
 >>> train(model, [torch.tensor([[3, 4]])] * 2, optimizer)
 [1.0, 0.25]
-# evaluate, 13_training, check-evaluate, How fast, and how far at most
+# evaluate, 13_training, check-evaluate, Write it yourself
 The mean loss over all targets of all batches, whose B and T may differ, with the model
 in evaluation mode and under `torch.no_grad()`; afterwards the model is in the mode that
 it had before. Batches as for `train`.
@@ -393,7 +393,7 @@ model.decode(ids) a text.
 >>> from mygpt.check import world_model
 >>> answer("the capital of france is", world_model(), 1)
 'paris'
-# translate, 15_gpt2, check-translate, In code: the loader
+# translate, 15_gpt2, check-translate, Write it yourself
 Translate an array of a GPT-2 file, as Hugging Face stores it, for chapter 12's GPT.
 Drop a leading `transformer.`; h.0 becomes blocks.0, wte.weight embedding.tokens,
 wpe.weight embedding.positions, ln_1 ln1, ln_2 ln2, attn.c_proj heads.W_O, mlp.c_fc

@@ -3,7 +3,6 @@
 import ast
 import re
 import statistics
-import sys
 from decimal import Decimal
 
 import pytest
@@ -12,13 +11,11 @@ from helpers.notebooks import PATHS, ROOT, code, notebook, read, text
 from helpers.notebooks import printed as printed_text
 from helpers.programs import run_python
 from nbformat import v4
-from tqdm import tqdm
 
 from tools import execute, prose, reading
 from tools.comparison import NUMBER, is_integer, unit, value
 from tools.live_lab import VIEW
 from tools.reading import tags
-from website.text.streams import WRITTEN_OVER
 
 TAGS = re.compile(
     r"setup|bare|live-lab|nbval-ignore-output|varies|rtol-\S+|raises-exception|warns|"
@@ -319,21 +316,6 @@ def files(entry):
         below = [name for value in entry.values() for name in files(value)]
         return [entry["file"], *below] if "file" in entry else below
     return []
-
-
-def test_the_long_training_shows_a_bar_of_which_nothing_is_stored(capsys):
-    chapter = read(ROOT / "chapters" / "13_training.ipynb")
-    (cell,) = (one for one in code_cells(chapter) if "def train_to" in one.source)
-    names = {"fill": lambda text, width: text, "write": lambda model, length: "mara"}
-    names |= dict.fromkeys(("model", "learn", "held")) | {"held_losses": {}}
-    names |= {"evaluate": lambda model, ids: 1.5, "state": {"step": 0}}
-    names["train"] = lambda model, ids, state, until, **_: state.update(step=until)
-    names |= {"sys": sys, "tqdm": tqdm}
-    exec(cell.source, names)
-    names["train_to"](3)
-    shown = capsys.readouterr().out
-    assert "0/3" in shown
-    assert WRITTEN_OVER.sub("", shown) == "step 3, held-out loss 1.50\nmara\n\n"
 
 
 def test_labels_are_unique_in_the_book():

@@ -10,23 +10,15 @@ from helpers.notebooks import code, notebook, read, text, write
 from tools import bare_parts, reading, terms
 from tools.execute import chosen
 from tools.prose import slug
-from tools.reading import Limits
 
 PAGES = ("claims", "gallery", "libraries")
 PATHS = [path for path in chosen([]) if path.stem not in PAGES]
 WITHOUT_BARE = {"tensors", "10_memory", "11_rewriting", "15_gpt2", "17_many_machines"}
-# Chapters of the second edition: no more ideas and folds than they have, and the words
-# and lines that were allowed then. An edited chapter leaves the table.
-SECOND_EDITION = {
-    "13_training": Limits(7, 2300, 110, 10),
-    "15_gpt2": Limits(7, 2300, 110, 12),
-}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_chapter_is_no_longer_than_its_form_allows(path):
-    allowed = SECOND_EDITION.get(path.stem, reading.LIMITS)
-    assert reading.too_long(read(path), allowed) == []
+    assert reading.too_long(read(path), reading.LIMITS) == []
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)

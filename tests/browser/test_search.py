@@ -21,7 +21,7 @@ FIRST = {
         "chapters/08_layer_norm.html#in-code"
     ),
     "KV cache": "glossary.html#term-key-value-cache",
-    "how do I stop after the full stop": "chapters/14b_cache.html#ex-gen-stop",
+    "how do I stop after the full stop": "chapters/14_generation.html#three-ways-to-choose",
     "why 4x": (
         "chapters/05_feed_forward.html#the-idea-the-same-handbook-on-every-desk"
     ),

@@ -1,6 +1,6 @@
 """An array of a GPT-2 file, translated for the GPT of chapter 12."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import permutations
@@ -8,7 +8,6 @@ from typing import Any
 
 from torch import Tensor
 
-from mygpt.check.locate.stage import Stage, stage
 from mygpt.check.reference import Reference
 from mygpt.check.task import Arguments, Draw, Probe, Program, result_of
 
@@ -110,7 +109,7 @@ TRANSLATION = Reference(
     [order] the order
     ~ other-order: the thirds of c_attn are taken as {}, {} and {}; they are queries,
         keys and values
-    [masks] the masks
+    [masks] the masks = (".attn.bias", ".attn.masked_bias")
     ~ mask-kept: an old causal mask, `{}`, is kept: it is no parameter
     masks-kept = (): the old causal masks, `.attn.bias` and `.attn.masked_bias`, are
         kept: they are no parameters
@@ -118,6 +117,7 @@ TRANSLATION = Reference(
         `attn.bias` too
     [changed] the names
     prefix-kept: a leading `transformer.` is kept
+    = + {name} = {name}.removeprefix("transformer.")
     ~ name-kept: `{}` is not translated
     weight-kept: `.weight` stays behind the names of the two tables, which are
         parameters, not modules
@@ -176,18 +176,11 @@ def in_order(program: Program, arguments: Arguments) -> Any:
     return pairs
 
 
-def stages_of_translation(name: str, array: Tensor) -> Iterator[Stage]:
-    """The stages of a matrix of a linear layer."""
-    if name.endswith(LINEAR):
-        yield stage("array, transposed", array.mT)
-
-
 translate = TRANSLATION.task(
     "translate",
     reference=translate_with,
     observe=in_order,
     make=make_stored,
-    stages=stages_of_translation,
     least={"layer": 0},
     fixed=["name"],
     probes=[

@@ -164,7 +164,9 @@ def test_every_picture_is_in_a_numbered_figure(site, chapter_path):
     article = re.sub(r"<noscript>.*?</noscript>", "", article, flags=re.S)
     shows = re.compile(r'<img |class="schematic"|class="explorer"')
     figures = re.findall(r"<figure.*?</figure>", article, re.S)
-    assert bool(figures) == (Path(chapter_path).stem not in ("claims", "libraries", "14b_cache"))
+    assert bool(figures) == (
+        Path(chapter_path).stem not in ("claims", "libraries", "14b_cache")
+    )
     labels = figure_labels(chapter_path)
     for figure in figures:
         assert shows.search(figure)

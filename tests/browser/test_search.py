@@ -21,7 +21,9 @@ FIRST = {
         "chapters/08_layer_norm.html#in-code"
     ),
     "KV cache": "glossary.html#term-key-value-cache",
-    "how do I stop after the full stop": "chapters/14_generation.html#three-ways-to-choose",
+    "how do I stop after the full stop": (
+        "chapters/14_generation.html#three-ways-to-choose"
+    ),
     "why 4x": (
         "chapters/05_feed_forward.html#the-idea-the-same-handbook-on-every-desk"
     ),
